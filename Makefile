@@ -99,7 +99,7 @@ VERSIONED := $(patsubst %.c,$(O)/%.o,$(shell grep -ls PROFBPF_VERSION user/*.c u
 FORCE:
 
 .PHONY: all
-all: $(LIB) ## build the library
+all: $(BIN) ## build profbpf
 
 $(BIN): $(O)/user/main.o $(LIB)
 	$(call say,LINK,$@)
