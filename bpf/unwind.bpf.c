@@ -233,6 +233,8 @@ __noinline int unwind_next(struct user_walk *w, __u32 module, __u64 offset)
 		if (result >= 0)
 			return result;
 	}
+#else
+	(void)offset;
 #endif
 	result = step_by_fp(w, state != WIRE_UNWIND_FP);
 	if (!result)

@@ -8,14 +8,16 @@ typedef struct {
 	__u64 pstate;
 } bpf_user_pt_regs_t;
 
-/* The registers are those of user code (EL0). */
-#define REGS_USER_MODE(regs) (((regs)->pstate & 0xf) == 0)
+/* The parameters must not have the name of a member, regs. */
 
-#define REGS_IP(regs) ((regs)->pc)
-#define REGS_SP(regs) ((regs)->sp)
+/* The registers are those of user code (EL0). */
+#define REGS_USER_MODE(r) (((r)->pstate & 0xf) == 0)
+
+#define REGS_IP(r) ((r)->pc)
+#define REGS_SP(r) ((r)->sp)
 /* No tables for this architecture yet: nothing asks for them. */
-#define REGS_DWARF(to, regs)  ((void)(to))
-#define REGS_IN_SYSCALL(regs) 0
+#define REGS_DWARF(to, r)	((void)(to))
+#define REGS_IN_SYSCALL(r)	0
 /* AArch32 (pstate bit 4) has its frame records elsewhere: none followed. */
-#define REGS_FP(regs)	 (REGS_32BIT(regs) ? 0 : (regs)->regs[29])
-#define REGS_32BIT(regs) ((regs)->pstate >> 4 & 1)
+#define REGS_FP(r)    (REGS_32BIT(r) ? 0 : (r)->regs[29])
+#define REGS_32BIT(r) ((r)->pstate >> 4 & 1)
