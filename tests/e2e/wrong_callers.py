@@ -29,10 +29,12 @@ int main(void) {
 START_UP = {"register_tm_clones", "deregister_tm_clones", "frame_dummy", "__do_global_dtors_aux", "_init", "_start",
             "__libc_csu_init", "__libc_csu_fini"}
 
-for kind, flags in (("static", ["-static"]), ("dynamic", [])):
+# Without tables the frame pointer is all there is.
+for kind, flags, way in (("static", ["-static"], []), ("dynamic", [], []), ("static-fp", ["-static"], ["--unwind-memory", 0]),
+                         ("dynamic-fp", [], ["--unwind-memory", 0])):
     program = compile_c(SOURCE, kind, *flags)
     w = start(program)
-    record("-p", w.pid, "-F", 997, "-d", 2, "-o", kind + ".prof")
+    record("-p", w.pid, "-F", 997, "-d", 2, "-o", kind + ".prof", *way)
     stop(w)
     c = Capture(kind + ".prof")
     check(len(c.samples) > 500, f"only {len(c.samples)} samples")
